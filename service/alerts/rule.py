@@ -134,7 +134,10 @@ class Rule(Section):
         fields = fields_of(told)
         known = fields.get(value) if fields else None
         if fields and value != COUNT and (known is None or known.kind != "number"):
-            raise ValueError(f"{value!r} is no number of {told.data['over']}; see the filters")
+            numbers = [name for name, field in fields.items() if field.kind == "number"]
+            near = get_close_matches(value, numbers, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(numbers)}"
+            raise ValueError(f"{value!r} is no number of {told.data['over']}; {hint}")
         return value
 
     @field_validator("group_by")

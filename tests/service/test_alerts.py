@@ -348,6 +348,7 @@ def test_the_farthest_end_of_a_silence_is_what_its_refusal_says(store: Store, fi
         ("[[rule]]\nname='a'\nover='flows'", "has above or below"),
         ("[[rule]]\nname='a'\nover='flows'\nabove=1\nbelow=2", "has above or below"),
         ("[[rule]]\nname='a'\nover='flows'\nabove=1\nvalue='kind'", "'kind' is no number of flows"),
+        ("[[rule]]\nname='a'\nover='links'\nabove=1\nvalue='u.p98'", "did you mean u.p9"),
         ("[[rule]]\nname='a'\nover='flows'\nabove=1\ngroup_by=['host']", "'host' is no field"),
         ("[[rule]]\nname='a'\nover='links'\nabove=1\nfilter='src = 1'", "filter: column 1"),
         ("[[rule]]\nname='a'\nover='links'\nabove=1\nfor='soon'", "is not a duration"),
