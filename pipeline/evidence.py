@@ -50,11 +50,7 @@ def pointed(rows: Sequence[Row]) -> Pointed:
         time_ns, entries = row["time_ns"], from_json(row["candidates"] or "[]")
         for entry in entries:
             entry["time_ns"] = time_ns
-            key = entry["signal"], ids(entry)
-            if key in hops:
-                hops[key].append(entry)
-            else:
-                hops[key] = [entry]
+            hops.setdefault((entry["signal"], ids(entry)), []).append(entry)
         intervals.update({entry["signal"] for entry in entries})
     return Pointed(hops, intervals)
 

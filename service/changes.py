@@ -127,8 +127,9 @@ class Changes:
         owned: Counter[str] = Counter()
         for number, (row, data) in enumerate(told):
             owner = row.get("owner") or ""
-            if not beyond(number + 1) or (owner and not beyond(owned[owner] + 1)):
-                self.hub.publish("verdict", data, owner, wide=number < MOST_EVENTS)
+            wide = number < MOST_EVENTS
+            if wide or (owner and owned[owner] < MOST_EVENTS):
+                self.hub.publish("verdict", data, owner, wide=wide)
             owned[owner] += 1
         return owned
 

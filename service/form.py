@@ -1,8 +1,10 @@
 """Forms of texts that people give: a pattern for machines, and what is said of what is not so."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 PRINTED = r"^[^\x00-\x1f]*$"
 URL = r"^https?://"
@@ -13,6 +15,7 @@ FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$"
 LABEL = r"^[A-Za-z_][A-Za-z0-9_]*$"
 TEXT_LIMIT = 200
 """Longest text that is given, characters."""
+Text = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=PRINTED)]
 
 REQUIRED = "is required"
 SAID = {

@@ -4,16 +4,15 @@ Plain ASGI, so that it also holds for static files and for answers made by the f
 """
 
 import asyncio
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service import problem
+from service.head_fault import of_host, of_others
 
 POLICY = {
     "default-src": "'none'",
@@ -48,10 +47,6 @@ ADDED = [
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
-HOST = re.compile(r"(?:\[[^\[\]]*\]|[^\[\]:/?#@]*)(?::\d*)?", re.ASCII)
-"""A host with or without a port (RFC 3986, 3.2.2 and 3.2.3), as far as it has to be told apart."""
-PLAIN = "identity"
-"""The coding of what is not coded (RFC 9110, 8.4)."""
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 BODY_S = 10.0
 """Time from when a body is first asked for until it has come whole, seconds."""
@@ -126,7 +121,7 @@ class Guard:
         unix = over_unix_socket(scope)
         limit = self.larger.get(scope["path"], self.most_bytes)
         limit = max(limit, self.most_internal_bytes) if unix else limit
-        if fault := _fault(scope, headers, unix=unix):
+        if fault := (None if unix else of_host(scope, headers)) or of_others(headers):
             answer = problem.response(fault.status, fault.detail, {"field": fault.field})
             await answer(scope, receive, _adorned(send))
             return
@@ -222,33 +217,6 @@ def _is_address(named: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-class _Fault(NamedTuple):
-    """What is wrong with the head of a request."""
-
-    field: str
-    detail: str
-    status: int = 400
-
-
-def _fault(scope: Scope, headers: Headers, *, unix: bool) -> _Fault | None:
-    """What is wrong with headers of which there is one, or that say what no body here is."""
-    host = headers.getlist("host")
-    if not unix and len(host) > 1:
-        return _Fault("Host", f"Host is given {len(host)} times; one is accepted")
-    # HTTP/1.0 may have none (RFC 9112, 3.2).
-    if not unix and not host and scope.get("http_version") == "1.1":
-        return _Fault("Host", "Host is required in a request of HTTP/1.1")
-    if not unix and host and not HOST.fullmatch(host[0]):
-        return _Fault("Host", "Host is no name or address, with or without a port")
-    if (times := len(headers.getlist("authorization"))) > 1:
-        return _Fault("Authorization", f"Authorization is given {times} times; one is accepted")
-    coding = headers.get("content-encoding", PLAIN)
-    if coding.strip().lower() != PLAIN:
-        said = "Content-Encoding is none that is taken; send the body as it is, not by a coding"
-        return _Fault("Content-Encoding", said, 415)
-    return None
 
 
 def _from_elsewhere(headers: Headers) -> bool:

@@ -23,8 +23,6 @@ ASKED_S = 3.0
 RETRY_MS = 3000
 RESET = "reset"
 ID_BYTES = 8
-
-
 Data = Mapping[str, Any]
 
 

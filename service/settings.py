@@ -5,7 +5,6 @@ file is the one that `--settings` or `HOPSIGHT_SETTINGS` names, otherwise `hopsi
 working directory when there is one.
 """
 
-import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,6 +25,7 @@ from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
 from service.export_key import KEY_VARIABLE
 from service.form import said_of
+from service.near_name import meant
 from service.process_settings import ProcessSettings
 from service.service_settings import OWN_VARIABLE, TOKENS_VARIABLE, ServiceSettings
 
@@ -39,6 +39,8 @@ key of exports, the password of the bus and tokens, which are never shown."""
 DEFAULT_FILE = "hopsight.toml"
 NONE = "none"
 """In the place of a value: the setting has none. TOML and the environment have no other word."""
+ALL = "see `hopsight settings --dump`"
+"""Which settings there are."""
 FORMS = {
     "tuple_type": 'should be a list, such as [1], [0x9900, 7], ["swift"] or ["10.2.0.0/16"]',
     "dict_type": "should be a table, such as { NAME = VALUE } in a settings file",
@@ -186,9 +188,7 @@ def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
             or variable in known
         ):
             continue
-        near = difflib.get_close_matches(variable, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else "see `hopsight settings --dump`"
-        msg = f"{variable}: there is no such setting; {hint}"
+        msg = f"{variable}: there is no such setting; {meant(variable, known, ALL)}"
         raise SettingsError(msg)
 
 
@@ -197,11 +197,10 @@ def _sentences(error: ValidationError) -> Iterator[str]:
     for one in error.errors():
         name = ".".join(str(part) for part in one["loc"])
         if one["type"] == "extra_forbidden":
-            sections = {known.partition(".")[0] for known in _names().values()}
-            known = _names().values() if len(one["loc"]) > 1 else sections
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else "see `hopsight settings --dump`"
-            yield f"{name}: there is no such setting; {hint}"
+            known = [*_names().values()]
+            if len(one["loc"]) == 1:
+                known = [*dict.fromkeys(each.partition(".")[0] for each in known)]
+            yield f"{name}: there is no such setting; {meant(name, known, ALL)}"
         else:
             reason = FORMS.get(one["type"]) or said_of(one)
             yield f"{name}: {reason}, given: {one.get('input')!r}"

@@ -175,7 +175,7 @@ class Tokens:
     def _now(self) -> tuple[int, ...]:
         return stamp(self._file) if self._file else ()
 
-    def _from_file(self, read: Callable[[str, str], tuple[Token, ...]]) -> tuple[Token, ...]:
+    def _from_file(self, taken: Callable[[str, str], tuple[Token, ...]]) -> tuple[Token, ...]:
         if self._file is None:
             return ()
         place = f"service.tokens_file: {self._file}"
@@ -186,4 +186,4 @@ class Tokens:
             raise TokensError(f"{place}: {why}") from None
         if mode & FOREIGN:
             raise TokensError(f"{place} can be read by others; accepted: mode 0600")
-        return read(text, place)
+        return taken(text, place)

@@ -3,7 +3,6 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from pipeline import FIELDS, FilterError, condition
 from service.alerts.state import KEPT
 from service.endpoint import parse_duration
 from service.form import URL, is_http, said_of
+from service.near_name import meant
 from service.section import Section
 
 COUNT = "count"
@@ -135,9 +135,8 @@ class Rule(Section):
         known = fields.get(value) if fields else None
         if fields and value != COUNT and (known is None or known.kind != "number"):
             numbers = [name for name, field in fields.items() if field.kind == "number"]
-            near = get_close_matches(value, numbers, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(numbers)}"
-            raise ValueError(f"{value!r} is no number of {told.data['over']}; {hint}")
+            over = told.data["over"]
+            raise ValueError(f"{value!r} is no number of {over}; {meant(value, numbers)}")
         return value
 
     @field_validator("group_by")
@@ -246,6 +245,4 @@ def mistake(error: Any) -> Mistake:
     *parents, name = error["loc"]
     fields = TABLES[parents[0]].model_fields if parents else {}
     known = [field.alias or each for each, field in fields.items()] or [*TABLES]
-    near = get_close_matches(str(name), known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    return Mistake(place, f"there is no such field; {hint}")
+    return Mistake(place, f"there is no such field; {meant(str(name), known)}")

@@ -10,14 +10,13 @@ from pydantic import Field
 
 from pipeline import TABLES
 from service.endpoint import DAY_NS
-from service.form import LABEL, PRINTED, TEXT_LIMIT
+from service.form import LABEL, Text
 
 KINDS = ("silence", "maintenance")
 MOST_DAYS = 366
 LONGEST_NS = MOST_DAYS * DAY_NS
 """The farthest end, from now: the same day of the next year, also of a leap year."""
 Labels = Mapping[str, str]
-Text = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=PRINTED)]
 Matchers = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=64, pattern=LABEL)], Text],
     Field(min_length=1, max_length=20, description="Labels an alert must have; * is any text."),

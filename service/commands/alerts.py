@@ -16,21 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.alerts.engine import MOST_ALERTS, labels_of, named
 from service.alerts.rule import AlertFile, AlertsError, Mistake, Rule, read
-from service.alerts.silence import (
-    LONGEST_NS,
-    MOST_DAYS,
-    Matchers,
-    Silence,
-    Text,
-    ending,
-    silences_of,
-)
+from service.alerts.silence import LONGEST_NS, MOST_DAYS, Matchers, Silence, ending, silences_of
 from service.alerts.standing import as_kept, latest_first
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
 from service.endpoint import MAX_NS, parse_duration, time_text
 from service.failure import ExitCode, Failure
-from service.form import said_of
+from service.form import Text, said_of
 from service.future import MOST_AHEAD_NS, reached
 from service.remote_api import ask
 from service.shape import changes_of

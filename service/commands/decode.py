@@ -1,6 +1,5 @@
 """`hopsight decode`: the observations of captures, as they are found."""
 
-import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -18,6 +17,7 @@ from service.assignment import told_once
 from service.captures import name_points, open_all, written_apart
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
+from service.near_name import meant
 from service.observation_output import File, Lines, Output, Screen
 
 ON_TERMINAL = 100
@@ -167,9 +167,8 @@ def listed(columns: str | None) -> tuple[str, ...]:
 
 def unknown(name: str) -> str:
     """A sentence about a column that does not exist."""
-    near = difflib.get_close_matches(name, SCHEMA, n=1)
-    hint = f"did you mean {near[0]}?" if near else "the reference page of observations lists them"
-    return f"no column is called {name!r}; {hint}"
+    listed = "the reference page of observations lists them"
+    return f"no column is called {name!r}; {meant(name, SCHEMA, listed)}"
 
 
 def condition_of(text: str | None) -> pl.Expr | None:

@@ -9,15 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.access import identity_of
 from service.alerts.rule import Rule
-from service.alerts.silence import (
-    LONGEST_NS,
-    MOST_DAYS,
-    Matchers,
-    Silence,
-    Text,
-    ending,
-    silences_of,
-)
+from service.alerts.silence import LONGEST_NS, MOST_DAYS, Matchers, Silence, ending, silences_of
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
 from service.form import HEX
@@ -68,7 +60,7 @@ class Wanted(BaseModel):
         None, alias="for", description="How long; or `to`."
     )
     kind: Literal["silence", "maintenance"] = "silence"
-    comment: Text = Field("", description="Why.")
+    comment: Name = Field("", description="Why.")
 
     @model_validator(mode="after")
     def ends(self) -> "Wanted":

@@ -19,7 +19,7 @@ from pydantic import (
 from pipeline import COMPANIONS, NO_CLASS
 from service import endpoint
 from service.endpoint import Endpoint
-from service.form import PRINTED, TEXT_LIMIT
+from service.form import TEXT_LIMIT, Text
 from service.problem import invalid
 from service.query_model import is_list
 
@@ -82,7 +82,7 @@ Time = Annotated[
 Duration = Annotated[
     int, _parsed(endpoint.parse_duration), _text("10s", "number and unit: ns, us, ms, s, m, h, d")
 ]
-Name = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=PRINTED)]
+Name = Text
 Cursor = Annotated[
     str | None,
     Field(max_length=TEXT_LIMIT, description="Where to go on: `cursor` of the answer before."),
