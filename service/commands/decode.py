@@ -167,8 +167,8 @@ def listed(columns: str | None) -> tuple[str, ...]:
 
 def unknown(name: str) -> str:
     """A sentence about a column that does not exist."""
-    listed = "the reference page of observations lists them"
-    return f"no column is called {name!r}; {meant(name, SCHEMA, listed)}"
+    hint = meant(name, SCHEMA, "the reference page of observations lists them")
+    return f"no column is called {name!r}; {hint}"
 
 
 def condition_of(text: str | None) -> pl.Expr | None:
